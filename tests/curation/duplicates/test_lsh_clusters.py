@@ -8,11 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.curation.duplicates import lsh_clusters
 from bert_data.curation.duplicates.lsh_clusters import EDGES, add_edges, find_components
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
 from tests.curation.corpora import make_rounds
 from tests.hypotheses import examples
+
+
+@given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=40))
+def test_the_root_is_the_smallest_of_those_that_are_joined(pairs):
+    parents = np.arange(20)
+    ones, others = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+    lsh_clusters.join_pairs(parents, ones, others)
+    lsh_clusters.find_roots(parents)
+    sets = [{member} for member in range(20)]
+    for pair in pairs:
+        joined = set().union(*(each for each in sets if each & set(pair)))
+        sets = [each for each in sets if not each & joined] + [joined]
+    assert all(parents[member] == min(each) for each in sets for member in each)
 
 
 def roots_of(folder, pairs, max_bytes):
