@@ -34,7 +34,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.gpt import GptConfig, GptDataset  # noqa: E402
 from bert_data.gpt.blending import build_blending_indices, normalize_weights  # noqa: E402
-from bert_data.gpt.indices import EpochCounts, build_document_index, build_sample_index, plan_epochs  # noqa: E402  # noqa: E402
+from bert_data.gpt.indices import EpochCounts, build_document_index, build_sample_index, plan_epochs  # noqa: E402
 from bert_data.tokens.store_writer import StoreWriter  # noqa: E402
 
 Result = tuple[Any, ...]

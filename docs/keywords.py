@@ -39,7 +39,7 @@ _SHARED = {
     "text_field": "Text", "ray_address": "Engine", "words": "Tokens", "append_eod": "Store",
     "pool_batches": "Reading",
 }  # fmt: skip
-"""Names for what the same functions take as they take a keyword."""
+"""A keyword, and the name of the settings that just the functions with it take."""
 _PATHS = ("_file", "_dir", "_from", "_checkpoint", "without_documents")
 _OTHERS = {"work_dir": "Path | None", "input_context": "Any"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has

@@ -20,7 +20,6 @@ from bert_data.api.arguments import (
     takes,
 )
 from bert_data.api.documents import Documents, TextFiles, as_files
-from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED, with_case
 from bert_data.curation.running.output_files import output_paths
@@ -206,7 +205,7 @@ def _index(row: Mapping[str, Any], files: TextFiles) -> int | None:
 
 
 def _kept(row: Mapping[str, Any], files: TextFiles) -> KeptDocument:
-    fields = {name: value for name, value in row.items() if name not in RESERVED_FIELDS}
+    fields = {name: value for name, value in row.items() if name not in ("id", "source", "text")}
     return KeptDocument(index=_index(row, files), id=row["id"], text=row["text"], fields=fields)
 
 

@@ -1,7 +1,7 @@
 """Annotations of a step's parameters, besides those of all settings.
 
 Name, Names    a string, or a list of them, that is not empty
-ReadField      the name of a field that a step reads, which is not id, source or text
+ReadField      the name of a field that a step reads, which rows do not have by another name
 NewField       the name of a field that a step writes, and that outputs have for nothing else
 """
 
@@ -21,7 +21,7 @@ class NotReserved(NotEmpty):
         super().check(name, value)
         if value in RESERVED_FIELDS:
             raise ValueError(
-                f"{name} is {value!r}, which every document has already; name another field"
+                f"{name} is {value!r}, which outputs have for something else; name another field"
             )
 
 

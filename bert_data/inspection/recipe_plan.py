@@ -23,7 +23,7 @@ MOST_EPOCHS = 4
 
 _MOST_STORES = 20  # that are shown
 _MOST_WARNINGS = 5
-_LEAST_SHARE = 0.4  # of either label of pairs
+_LEAST_SHARE = 0.4  # of labels 0 of pairs
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def _warnings(
                 f" ({stage.objective}) cannot be cut to fill rows; `batching: pools` leaves 1 to 3%"
             )
         ones = stage.share_of_ones
-        if ones is not None and min(ones, 1 - ones) < _LEAST_SHARE:
+        if ones is not None and 1 - ones < _LEAST_SHARE:
             yield (
                 f"stage {number}: {share_text(ones)} of the pairs ({stage.objective}) have the"
                 " label 1: a sequence of a single sentence gets its second segment from another"

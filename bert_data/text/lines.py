@@ -12,7 +12,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO
+from typing import IO, Any
 
 from bert_data.settings import AUTO
 from bert_data.storage import file_size, naming, open_input
@@ -42,7 +42,7 @@ _SPACE = (
     rb"[ \t\r\x0b\x0c\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80"
 )
-_BLANK = re.compile(rb"(?:\n|" + _SPACE + rb")*+")
+_BLANK = re.compile(rb"(?:\xef\xbb\xbf)?(?:\n|" + _SPACE + rb")*+")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -131,14 +131,13 @@ def read_line_blocks(
 
 
 def read_marked_blocks(
-    spans: Sequence[Span],
-    max_line_bytes: int | None,
-    check: Callable[[str, bytes], None] | None = None,
+    spans: Sequence[Span], *args: Any, keeps_lone: bool = False, **kwargs: Any
 ) -> Iterator[LineBlock]:
-    """Do the same as `read_line_blocks`, but drop the byte order marks that files begin with."""
+    """Do the same, but drop the byte order marks at the start of files, or those before text."""
     file = -1
-    for block in read_line_blocks(spans, max_line_bytes, check=check):
-        if block.file != file and not spans[block.file].start:
+    for block in read_line_blocks(spans, *args, **kwargs):
+        begins = block.file != file and not spans[block.file].start
+        if begins and not (keeps_lone and _BLANK.fullmatch(block.data.partition(b"\n")[0])):
             data = block.data.removeprefix(_BYTE_ORDER_MARK) or b"\n"
             block = dataclasses.replace(block, data=data)
         file = block.file
@@ -389,7 +388,8 @@ _HEADING = re.compile(rb"\n(?:" + _SPACE + rb")*+=[^\n]*+")
 def read_plain_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
     """Yield files as blocks of lines; JSON is refused, unless lines were asked for."""
     check = refuse_json if config.input_format == AUTO else None
-    return read_marked_blocks(spans, config.max_row_bytes, check=check)
+    # A mark alone on its line ends no document in Google's program.
+    return read_marked_blocks(spans, config.max_row_bytes, check=check, keeps_lone=True)
 
 
 def read_wikitext_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:

@@ -87,7 +87,8 @@ def _check_columns(path: str, schema: "pyarrow.Schema", config: TextConfig) -> l
     """
     field = config.text_field
     reads_all = config.keep_fields and not config.needed_fields
-    for name in schema.names if reads_all else (field, *config.needed_fields):
+    own = () if config.text_template is not None else (field,)
+    for name in schema.names if reads_all else (*own, *config.needed_fields):
         if schema.names.count(name) > 1:
             raise ValueError(f"{path}: several columns are called {name!r}; one is allowed")
     if config.text_template is not None:

@@ -25,7 +25,7 @@ from bert_data.progress import progress
 
 STEPS = 1 << 18  # after which the kernel returns, so that signals are heeded
 FIRST_ROWS = 1 << 16  # of the table of pairs
-_MERGES = 1 << 12
+MERGES = 1 << 12  # that the kernel gives at a time
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _LOW = (1 << 32) - 1
 _SPACE = ord(" ")
@@ -305,7 +305,7 @@ def learn_merges(
     """
     t = _prepare(words, tokens, continuation, vocab_size)
     learned, merges = [*tokens], list[tuple[str, str]]()
-    some, status = np.empty((_MERGES, 2), np.int32), _MORE
+    some, status = np.empty((MERGES, 2), np.int32), _MORE
     with progress("train", total=vocab_size - len(tokens), unit="token") as advance:
         while status != _DONE:
             status, num = merge_most_frequent(t, vocab_size, min_frequency, some, STEPS)

@@ -76,8 +76,8 @@ class FastTokenizer:
         """
         if not isinstance(vocabulary, TokenTable):
             raise TypeError(
-                f"vocabulary is {vocabulary!r}; it must be a TokenTable, as load_vocabulary(path)"
-                " returns it"
+                f"vocabulary is {vocabulary!r:.60}; it must be a TokenTable, which"
+                " load_vocabulary(path) returns"
             )
         self.vocabulary, self.ids, self.tokens = vocabulary, vocabulary.ids, vocabulary.tokens
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256

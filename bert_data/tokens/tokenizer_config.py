@@ -73,7 +73,7 @@ class TokenizingConfig(TokenizerConfig):
         decompressed.
       text: how the input is read.
       engine: what runs the tasks.
-      overwrite: replace existing outputs.
+      overwrite: replace existing outputs, and those of another number of partitions.
     """
 
     input_file: str

@@ -141,7 +141,7 @@ class TokenTable:
 
 
 def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
-    """Read and checks a vocabulary file.
+    """Read and check a vocabulary file.
 
     Returns:
       The vocabulary. A byte order mark, empty lines, duplicates and a [PAD] that is missing or not

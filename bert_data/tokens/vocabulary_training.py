@@ -14,6 +14,7 @@ The same text gives the same files. Unigram's scores depend on the order of a ha
 rounded, and pieces of equal score are in the order of their characters.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -162,12 +163,13 @@ def _train_unigram(
         share = MOST_CHARACTERS / num_characters
         logging.info("words count %.3g times as often as they occur: the text is very long", share)
         words = {word: max(round(count * share), 1) for word, count in words.items()}
+    item = (config.vocab_size, words, draws_bars())
     try:
         if num_characters <= MOST_HERE:
-            trained = _train((config.vocab_size, words))
+            trained = _train(item)
         else:
             with Processes(1, is_apart=True) as process:
-                (trained,) = process.ordered_map(_train, [(config.vocab_size, words)])
+                (trained,) = process.ordered_map(_train, [item])
     except (ValueError, OSError):
         raise
     except Exception as error:  # the library raises nothing more specific
@@ -177,19 +179,20 @@ def _train_unigram(
     return _in_order(trained)
 
 
-def _train(item: tuple[int, Mapping[str, int]]) -> "tokenizers.Tokenizer":
+def _train(item: tuple[int, Mapping[str, int], bool]) -> "tokenizers.Tokenizer":
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-    vocab_size, words = item
+    vocab_size, words, draws = item
     trainer = trainers.UnigramTrainer(
         vocab_size=vocab_size,
         special_tokens=[*_SPECIAL],
         unk_token=SPECIAL[1],
-        show_progress=draws_bars(),
+        show_progress=draws,
     )
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    with tell_time("train"):  # by a thread of this process: one with threads cannot be forked
+    # By a thread of this process: one with threads cannot be forked.
+    with contextlib.nullcontext() if draws else tell_time("train"):
         tokenizer.train_from_iterator(_repeated(words), trainer)
     return tokenizer
 

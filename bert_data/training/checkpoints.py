@@ -320,10 +320,9 @@ def write_config(folder: str, config: BertConfig) -> None:
 
 
 def _lock(folder: str) -> storage.RunLock:
+    path = storage.hidden_path(os.path.join(folder, _NAME), "lock")  # .model.ckpt.lock
     try:
-        return storage.RunLock(
-            storage.hidden_path(os.path.join(folder, _NAME), "lock")
-        )  # .model.ckpt.lock
+        return storage.RunLock(path)
     except BlockingIOError:
         reason = "another run is training in this folder"
         raise BlockingIOError(errno.EAGAIN, reason, folder) from None

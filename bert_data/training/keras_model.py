@@ -217,7 +217,8 @@ class KerasModel(keras.Model, abc.ABC):
         """
         if self.jit_compile:
             return contextlib.nullcontext()
-        return tf.control_dependencies(tf.nest.flatten(data))
+        parts = tf.nest.flatten(data, expand_composites=True)  # None: weights that are left out
+        return tf.control_dependencies([each for each in parts if each is not None])
 
     def _checked_batch(self, batch: Any) -> Any:
         features = batch[0] if isinstance(batch, tuple) else batch

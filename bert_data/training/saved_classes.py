@@ -30,7 +30,7 @@ _classes: dict[str, _Deferred] = {}
 def register_saved_classes(module: str, names: Iterable[str]) -> None:
     """Tell Keras, whoever imports it, the classes of a module under "bert_data>NAME"."""
     _classes.update({f"bert_data>{name}": _Deferred(module, name) for name in names})
-    if "keras" in sys.modules:
+    if sys.modules.get("keras"):  # None where it is blocked
         _tell(importlib.import_module("keras"))  # which waits for another thread's import of it
 
 
@@ -48,7 +48,8 @@ class _KerasFinder:
         """Return None for other modules."""
         if name != "keras":
             return None
-        others = (each for each in sys.meta_path if each is not cls)
+        # Another copy of this module, imported anew, would ask this one.
+        others = (o for o in sys.meta_path if getattr(o, "__name__", "") != cls.__name__)
         spec = next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
         if spec is not None and spec.loader is not None:
             loader: Any = _KerasLoader(spec.loader)

@@ -31,7 +31,6 @@ from absl import logging
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.storage import naming, open_input
 from bert_data.storage.paths import Path
 from bert_data.work.executor import Executor, InProcess, open_threads
 
@@ -323,7 +322,7 @@ def read_table(path: Path) -> tuple[Any, int]:
     Raises:
       CorruptDataError: it is not whole.
     """
-    with naming(path), open_input(path) as file:
+    with storage.naming(path), storage.open_input(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _TAIL_BYTES, 0))
         tail = file.read(_TAIL_BYTES)

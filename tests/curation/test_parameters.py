@@ -15,7 +15,7 @@ from bert_data.settings import convert
     ("value", "sentence"),
     [
         ("", "p is ''; it must not be empty"),
-        ("id", "p is 'id', which every document has already; name another field"),
+        ("id", "p is 'id', which outputs have for something else; name another field"),
         (1, "p is 1; it must be a string"),
     ],
 )

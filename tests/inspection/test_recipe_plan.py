@@ -140,6 +140,9 @@ def test_few_labels_of_a_kind_are_told(tmp_path):
     assert plan.stages[0].share_of_ones > 0.6
     (warning,) = plan.warnings
     assert warning.startswith(f"stage 1: {100 * plan.stages[0].share_of_ones:.1f}% of the pairs ")
+    stages = "  - {tokens: 1, batch_size: 8, max_seq_length: 64, objective: sop}\n"
+    plan = planned(write_recipe(tmp_path, stages))
+    assert plan.stages[0].share_of_ones < 0.4 and plan.warnings == ("no stage reads books",)
 
 
 def test_of_many_stores_those_with_most_epochs_are_shown(tmp_path):

@@ -87,6 +87,8 @@ def test_documents_of_lines_go_on_in_the_next_file(tmp_path):
     (tmp_path / "a").write_text("ba\n\ndo")
     (tmp_path / "b").write_text("ki\n\nlu")
     assert texts(tmp_path / "a", tmp_path / "b") == [("ba",), ("do", "ki"), ("lu",)]
+    (tmp_path / "b").write_text("\ufeff\nki")  # not a blank line in Google's program
+    assert texts(tmp_path / "a", tmp_path / "b") == [("ba",), ("do", "\ufeff", "ki")]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path, name, content):
     path.write_text("\ufeff" + content, encoding="utf-8")
     assert texts(path, input_format=name) in (["A."], [("A.",)])
     path.write_text("\ufeff", encoding="utf-8")
-    assert texts(path, input_format=name) == []
+    assert texts(path, input_format=name) == ([("\ufeff",)] if name == "lines" else [])
 
 
 def test_compressed_jsonl(tmp_path):
@@ -272,11 +274,11 @@ class TestParquet:
         with pytest.raises(ValueError, match=r"column 'body' is of type int64; .*'id', 'body'"):
             texts(path, text_field="body")
         columns = [["a"], ["b"], ["c"]]
-        table = pyarrow.table([*map(pyarrow.array, columns)], ["text", "twice", "twice"])
+        table = pyarrow.table([*map(pyarrow.array, columns)], ["title", "text", "text"])
         parquet.write_table(table, path)
-        assert texts(path) == ["a"]
-        for settings in ({"text_field": "twice"}, {"keep_fields": True}):
-            with pytest.raises(ValueError, match=r"a\.parquet: several columns are called 'twice'"):
+        assert texts(path, text_field="title") == texts(path, text_template="{title}") == ["a"]
+        for settings in ({}, {"text_field": "title", "keep_fields": True}):
+            with pytest.raises(ValueError, match=r"a\.parquet: several columns are called 'text'"):
                 texts(path, **settings)
 
     def test_rows_without_a_text(self, tmp_path):

@@ -51,7 +51,7 @@ def library(
     st.sampled_from(["", "##"]),
     st.integers(0, 8) | st.integers(0, 1000),
     st.integers(1, 4) | st.integers(1, 5000),
-    st.sampled_from([(1, 2), (7, 16), (1 << 18, 1 << 16)]),
+    st.sampled_from([(1, 2, 1), (7, 16, 3), (1 << 18, 2, 2), (1 << 18, 1 << 16, 1 << 12)]),
 )
 def test_merges_are_the_librarys(words, num_dropped, continuation, more, min_frequency, sizes):
     """Characters may be left out, work interrupted anywhere, and tables grow."""
@@ -63,6 +63,7 @@ def test_merges_are_the_librarys(words, num_dropped, continuation, more, min_fre
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learning_merges, "STEPS", sizes[0])
         patch.setattr(learning_merges, "FIRST_ROWS", sizes[1])
+        patch.setattr(learning_merges, "MERGES", sizes[2])
         assert learn_merges(words, tokens, **settings, min_frequency=min_frequency) == expected
     # The library counts pairs by 32 bits.
     many = {word: count << 40 for word, count in words.items()}

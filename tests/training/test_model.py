@@ -372,6 +372,7 @@ def test_a_later_batch_of_a_derived_dataset_is_refused_when_it_comes(
 def test_texts_that_a_classifier_cannot_take_are_refused():
     model = text_classifier(tiny_config(num_hidden_layers=1), num_labels=2)
     model.compile(AdamWeightDecay(0.1))
+    assert model.test_on_batch(*next(iter(classifier_batches())))[0] > 0  # without weights: None
     data = classifier_batches().map(renamed)
     arrays = next(data.unbatch().batch(12).as_numpy_iterator())
     for run in (model.fit, model.evaluate, model.predict):

@@ -222,7 +222,8 @@ def _id_as_text(document: Document) -> str:
 
 def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
     has_ids = kinds.get(OWN_ID, NULL) != NULL
-    kinds = {name: kind for name, kind in kinds.items() if name != OWN_ID or not has_ids}
+    if has_ids:
+        kinds = {name: kind for name, kind in kinds.items() if name not in (OWN_ID, PLACE)}
     schema = arrow_schema(kinds | ({PLACE: TEXT} if has_ids else {}))
     with parquet.ParquetWriter(
         file, schema, compression="zstd", write_page_checksum=True

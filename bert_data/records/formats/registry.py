@@ -121,28 +121,30 @@ SHARD_FORMATS = {
 
 
 def find_shard_format(
-    name: str, *, record_layout: str = RAGGED, compression: str = NONE, output_file: str = ""
+    name: str, *, record_layout: str = RAGGED, compression: str | None = None, output_file: str = ""
 ) -> ShardFormat:
     """Return the format of a name, if it can hold the requested records.
 
     Args:
+      compression: None: none, and it cannot be chosen.
       output_file: names of the files, comma-separated, see `bert_data.storage`.
     """
+    chosen = compression or NONE
     for field, value, allowed in (
         ("output_format", name, SHARD_FORMATS),
         ("record_layout", record_layout, LAYOUTS),
-        ("compression", compression, SHARD_COMPRESSIONS),
+        ("compression", chosen, SHARD_COMPRESSIONS),
     ):
         check_choice(field, value, allowed)
     shard_format = SHARD_FORMATS[name]
     own = shard_format.compression
-    if own is not None and compression != NONE:
+    if own is not None and chosen != NONE:
         raise ValueError(
-            f"compression is {compression!r}; with output_format {name!r} it must be {NONE!r}, as"
+            f"compression is {chosen!r}; with output_format {name!r} it must be {NONE!r}, as"
             f" it is compressed inside, by {own}"
         )
     settings = dict.fromkeys(SHARD_FORMATS, "output_format")
-    if own is None:
+    if own is None and compression is not None:
         settings[GZIP] = "compression"
-    storage.refuse_other_endings(storage.split_names(output_file), (name, compression), settings)
+    storage.refuse_other_endings(storage.split_names(output_file), (name, chosen), settings)
     return shard_format

@@ -69,7 +69,7 @@ _OTHER_WIKI = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}|simple")
 _VARIANTS = re.compile(r"-\{([^{}]*)\}-")
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?:|ftps?:|ircs?:)?//|(?:mailto|news|tel|urn|geo):)"
-    r"[^\s\[\]]*+(?:[ \t]++([^\[\]\n]*+))?+\]"
+    r"[^\s\[\]]++(?:[ \t]++([^\[\]\n]*+))?+\]"
 )
 _QUOTES = re.compile(r"'''''|'''|''")
 _BREAK = re.compile(r"<(?:br|hr|p|/p|li|/li|tr|/tr|div|/div|blockquote|/blockquote)\b[^<>]*>", re.I)

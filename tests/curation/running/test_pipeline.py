@@ -94,7 +94,7 @@ def pipeline_of(*flags: str) -> Pipeline:
     ],
 )
 def test_no_step_writes_over_what_every_document_has(step: str, field: str, name: str) -> None:
-    with pytest.raises(ValueError, match=f"{field} is '{name}', which every document has already"):
+    with pytest.raises(ValueError, match=f"{field} is '{name}', which outputs have for"):
         pipeline_of(f"{step},{field}={name}")
 
 
