@@ -139,7 +139,7 @@ def _find_earlier(config: StoreConfig, paths: Sequence[str]) -> list[str]:
         return []
     earlier = earlier_partitions(config.output_prefix, config.num_partitions)
     if earlier and not config.overwrite:
-        reason = "is of a set in another number of partitions (`overwrite` removes that set)"
+        reason = "is of a set of another number of partitions, which `overwrite` removes"
         raise FileExistsError(errno.EEXIST, reason, earlier[0])
     storage.refuse_inputs(earlier, paths)
     return earlier

@@ -282,7 +282,7 @@ class TestWhatIsThere:
         beside.touch()
         config = dataclasses.replace(config, num_partitions=num_partitions)
         before = sorted(folder.iterdir())
-        with pytest.raises(FileExistsError, match="in another number of partitions"):
+        with pytest.raises(FileExistsError, match="of another number of partitions"):
             make_stores(config)
         assert sorted(folder.iterdir()) == before
         stores = make_stores(dataclasses.replace(config, overwrite=True))
