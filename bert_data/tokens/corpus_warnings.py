@@ -34,13 +34,20 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
 
 
 def warn_of_empty(paths: Sequence[str], with_text: Collection[str]) -> tuple[str, ...]:
-    """Warn of files that gave no document; return their names from the folder that all share."""
+    """Warn of files that gave no document; return their names from the folder that all share.
+
+    A name that is not UTF-8 has ? in place of other bytes, for logs and manifests.
+    """
     empty = find_empty(paths, with_text)
-    for sentence in describe_empty(empty, len(paths)):
-        logging.warning("%s", sentence)
     folder = common_folder(paths) if empty else ""
+    for sentence in describe_empty(list(map(_as_utf8, empty)), len(paths)):
+        logging.warning("%s", sentence)
     names = (absolute_path(path).removeprefix(folder).lstrip("/") for path in empty)
-    return tuple(name.encode(errors="replace").decode() for name in names)
+    return tuple(map(_as_utf8, names))
+
+
+def _as_utf8(name: str) -> str:
+    return name.encode(errors="replace").decode()
 
 
 def warn_of_counts(
