@@ -89,7 +89,8 @@ class TestOnACluster:
             assert list(workers.ordered_map(function, range(8))) == [2 * n for n in range(8)]
         deaths = [path.name.partition("-")[0] for path in tmp_path.glob("[0-9]-*")]
         assert len(deaths) >= 2
-        assert len(deaths) == len({*deaths})  # none again once the first ones were seen
+        # The first that is seen may come back to the node before the second is seen; no other does.
+        assert len(deaths) <= len({*deaths}) + 1
 
     def test_a_job_that_somebody_cancels_is_an_error(self, slurm_cluster, open_workers, tmp_path):
         def cancel() -> None:
