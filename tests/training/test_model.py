@@ -1,8 +1,5 @@
 """Models in Keras's files and exports: a loaded one continues as the saved one does."""
 
-import os
-import subprocess
-import sys
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data import create_records, training
+from bert_data import create_records
 from bert_data.labelled.classifier import text_classifier
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.training import AdamWeightDecay, WarmupLinearDecay, pretraining_model
@@ -24,7 +21,7 @@ from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import check_equal_weights, random_batch, tiny_config, write_records
 
 # Keras warns at the end of an epoch whose length it did not know.
-COVERS = ("training/keras_model", "training/saved_classes")
+COVERS = ("training/keras_model",)
 pytestmark = pytest.mark.filterwarnings("ignore:Your input ran out of data")
 CONFIG = tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.2, type_vocab_size=3)
 
@@ -262,45 +259,6 @@ def test_the_end_of_batches_of_unknown_number_does_not_count(tmp_path, jit_compi
     runs = (model.evaluate(batches, verbose=0), model.evaluate(unknown, verbose=0))
     losses = [loss for loss, *_ in runs] + model.fit(unknown, verbose=0).history["loss"]
     assert losses == pytest.approx(losses[:1] * 3)
-
-
-PROGRAM = """
-import importlib.util, sys
-import bert_data.training
-loader = importlib.util.find_spec("keras").loader
-assert "keras" not in sys.modules and "tensorflow" not in sys.modules
-import keras
-assert keras.__file__ == loader.get_filename() and type(keras.__loader__) is not type(loader)
-assert "bert_data.training.model" not in sys.modules
-model = keras.models.load_model(sys.argv[1])
-print(type(model).__name__, model.config.vocab_size, float(model.get_weights()[0].sum()))
-"""
-
-
-def test_all_registered_classes_are_listed() -> None:
-    classes = {getattr(training, name) for name in training.SAVED_CLASSES}
-    registered = {
-        each
-        for name, each in keras.saving.get_custom_objects().items()
-        if name.startswith("bert_data>")
-        and isinstance(each, type)  # not what stands for one of `bert_data.hub` until it is loaded
-        and each.__module__.startswith("bert_data.training")
-    }
-    assert registered == classes
-
-
-@pytest.mark.process
-def test_another_process_needs_one_import(tmp_path: Path, checkout: Path) -> None:
-    model = pretraining_model(tiny_config())
-    model.save(tmp_path / "model.keras")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "model.keras")],
-        capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-    )  # fmt: skip
-    name, size, total = done.stdout.split()
-    assert (name, int(size)) == ("PretrainingModel", 11)
-    assert float(total) == float(model.get_weights()[0].sum())
 
 
 def sized(**sizes: int) -> KerasModel:
